@@ -18,7 +18,7 @@ GENERATOR = np.random.default_rng(0)
 
 
 def protocol_of(dimension: int) -> VectorMean:
-    """Of rows of so many entries in the unit ball."""
+    """The mean of rows of so many entries in the unit ball."""
     randomizer = CodebookResponse.private(dimension=dimension, size=SIZE, gamma=0.07)
     return VectorMean(randomizer=randomizer, domain=Ball(dimension, 1.0))
 

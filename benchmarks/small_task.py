@@ -5,6 +5,6 @@ from shuffledp.service.task import Task
 
 
 def small_task(n: int = 1000) -> Task:
-    """Of 16 values, to so many people."""
+    """A histogram of 16 values is asked of so many people."""
     made = plan("histogram", n=n, epsilon=1.0, delta=1e-6, size=16)
     return Task(plan=made, window=3600, max_age=7200, shufflers=("Alpha",), analyzer="Beta", honest_fraction=1.0)

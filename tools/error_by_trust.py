@@ -27,7 +27,7 @@ class Line:
 
 
 def sums() -> list[Line]:
-    """Of the sum of numbers between 0 and 1."""
+    """Errors of the sum of numbers between 0 and 1."""
     compared = [list(compare("sum", n=n, epsilon=EPSILON, delta=DELTA)) for n in PEOPLE]
     named = [{row.name: row.rmse for row in rows} for rows in compared]
     nobody = tuple(min(row.rmse for row in rows if row.trust == "nobody" and row.rmse) for rows in compared)
@@ -41,7 +41,7 @@ def sums() -> list[Line]:
 
 
 def counts() -> list[Line]:
-    """Of one of 16 counts."""
+    """Errors of one of 16 counts."""
     compared = [list(compare("histogram", size=BINS, n=n, epsilon=EPSILON, delta=DELTA)) for n in PEOPLE]
     each = [{row.name: row.rmse and row.rmse / BINS**0.5 for row in rows} for rows in compared]
     nobody = tuple(min(row.rmse for row in rows if row.trust == "nobody" and row.rmse) / BINS**0.5 for rows in compared)

@@ -23,7 +23,7 @@ _NEW = np.random.default_rng(20261119)
 
 
 def answers() -> list[str]:
-    """Of other people each time."""
+    """Answers of other people each time."""
     return [("no", "yes")[one] for one in _NEW.integers(2, size=1000)]
 
 

@@ -37,7 +37,7 @@ TERMS: dict[str, Any] = {"n": 4000, "delta": 1e-6, "rounds": ROUNDS}
 
 
 def epsilons(made: Plan, rounds: int, folder: Path) -> set[str]:
-    """Of so many rounds, as they are printed by everybody who composes them."""
+    """The epsilon of so many rounds, as everybody who composes them prints it."""
     one, total = Spend.of(made), made.over_time
     assert total is not None
     ledger = Ledger(folder / f"{rounds}.jsonl", epsilon=10.0, delta=total.delta)

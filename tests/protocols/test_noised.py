@@ -150,7 +150,7 @@ def test_files_are_proved_again_and_edited_ones_refused(made: Plan, tmp_path: Pa
 
 
 def verify_certificate(document: dict[str, object]) -> bool:
-    """Of one whose hash was made anew."""
+    """Whether a certificate is confirmed after its hash was made anew."""
     from shuffledp.core.canonical import digest
 
     body = {name: value for name, value in document.items() if name != "sha256"}

@@ -62,7 +62,7 @@ class Best:
         )
 
     def claims(self, blanket: Blanket, *, n: int, epsilons: Sequence[float], side: Side = "both") -> list[Claim]:
-        """The same at several epsilons: upper ends for two messages in less time than one after the other."""
+        """Claims at several epsilons; upper ends for two messages take less time than one after the other."""
         covered: list[Claim] = []
         if side == "upper" and blanket.coins() is not None:
             covered = Binary().claims(blanket, n=n, epsilons=epsilons, side=side)
@@ -74,7 +74,7 @@ class Best:
         ]
 
     def composed_epsilon(self, blanket: Blanket, *, n: int, delta: float) -> float | None:
-        """Of several messages per person."""
+        """An upper bound on the epsilon of all messages of a person together; None for one message, or if none is finite."""
         if not blanket.releases():
             return None
         with suppress(NoClaim):

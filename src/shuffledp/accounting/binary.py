@@ -70,7 +70,7 @@ class Binary:
         return claim
 
     def claims(self, blanket: Blanket, *, n: int, epsilons: Sequence[float], side: Side = "both") -> list[Claim]:
-        """The same at several epsilons, which takes less time than one after the other."""
+        """Claims at several epsilons, which take less time together than one after the other."""
         if blanket.coins() is None:
             return [
                 outside(f"this bound covers only randomizers with two messages, and this is {blanket.label}.")

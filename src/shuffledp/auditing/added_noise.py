@@ -44,7 +44,7 @@ class AddedNoise(Subject):
         return Atoms(_ratio(laws[:, 0], laws[:, 1]), laws[:, 0], laws[:, 1])
 
     def scores(self, first: int, trials: int) -> tuple[Reals, Reals]:
-        """Of the counts of so many trials in each world."""
+        """Scores of the counts in so many trials of each world."""
         return self._scored(first, trials, 0), self._scored(first, trials, 1)
 
     def _scored(self, first: int, trials: int, holder: int) -> Reals:

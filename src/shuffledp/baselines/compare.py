@@ -249,7 +249,7 @@ def _proved(family: Family[Any], asked: Question) -> ShuffleProtocol:
 
 
 def _rmse(protocol: ShuffleProtocol, asked: Question) -> float:
-    """Of the answer, of one of its values, or of a group."""
+    """The error that is compared: of the whole answer, of one of its values, or of a group."""
     if isinstance(protocol, BySum):
         return math.sqrt(protocol.group_variance(asked.share, asked.n))  # type: ignore[attr-defined]
     if asked.judged_share is None or not isinstance(protocol, Counting):

@@ -183,7 +183,7 @@ class CoordinateMeans(RowMeans):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllCoordinateMeans(CoordinateMeans):
-    """The same with a bit about every entry."""
+    """Means of rows, when each user sends one bit about every entry."""
 
     kind = "all-coordinate-means"
 

@@ -124,7 +124,7 @@ class NoisyVector(RowMeans):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMoments(RowMoments, NoisyVector):
-    """The same noise on means of columns, their squares and products, and what is read off these."""
+    """A curator's noise on means of columns, their squares and products, and what is read off these."""
 
     domain: Products
     regression: Regression | None = None

@@ -27,7 +27,7 @@ _BITS, _SPARE_BITS = 192, 40
 _LINE_BITS: Final = 160
 """alpha, beta and a - 1 are known to that many."""
 _FIRST_BITS, _MORE_BITS, _MOST_BITS = 48, 24, 1200
-"""Of probabilities: as many as are enough at these epsilons."""
+"""Bits of probabilities: first so many, and more until these are enough at all epsilons."""
 _LITTLE: Final = 10**7
 """What probabilities lack is so many times less than a divergence."""
 _LONGEST: Final = 100_000
@@ -122,7 +122,7 @@ class _Direction:
             bits += _MORE_BITS
 
     def _law(self, ones: int, zeros: int, lines: Sequence[_Line], bits: int) -> "_Ones":
-        """Of so many others with either coin."""
+        """The law of how many of these others send 1, precise to so many bits."""
         some, more = _binomial(ones, self._q, bits), _binomial(zeros, self._r, bits)
         self._effort.spend(_VALUE * (len(some) + len(more)) + _LINE * len(lines))
         return _Ones(some, more, bits)
@@ -157,7 +157,7 @@ class _Ones:
         return found
 
     def nearly(self, lines: Sequence[_Line]) -> list[int]:
-        """The same; 0 where D may be much less, because these probabilities are not precise enough."""
+        """Upper bounds that are close to D; 0 where these probabilities are not precise enough for that."""
         return [
             height if _LITTLE * line.alpha_up * self._lost <= height else 0
             for line, height in zip(lines, self.divergences(lines), strict=True)

@@ -42,7 +42,7 @@ NOISE: Final = (
     "not against a shuffler who sees it"
 )
 _MOST_DIGITS, _MOST_LEVELS = 30, 2**30
-"""Of a number."""
+"""A number that is sent digit by digit has no more digits, and no more levels."""
 _QUESTIONS: Final = ("response", "design", "lattice")
 """What can be one of several questions: what runs, with one message of finitely many."""
 _MOST_INPUTS: Final = 8

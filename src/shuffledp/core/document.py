@@ -137,7 +137,7 @@ class Written:
     kind: ClassVar[str]
     """Its name in documents."""
     readers: ClassVar[Readers]
-    """Of the attributes that are written."""
+    """How each attribute that is written down is read again."""
 
     def document(self) -> Document:
         """JSON data from which `from_document` builds the very same."""

@@ -19,7 +19,7 @@ from shuffledp.errors import unknown
 Reals = NDArray[np.float64]
 COLUMNS: Final = ("name", "estimate", "standard error", "95 % from", "to")
 _LINES: Final = 50
-"""Of many entries, when one is printed."""
+"""Entries that are printed of an estimate that has more."""
 
 
 class Threshold(NamedTuple):

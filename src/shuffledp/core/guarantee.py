@@ -33,7 +33,7 @@ SHUFFLER_NOISE_SHOWN: Final = (
     "relies on dummies that the shuffler adds, not on a crowd: it protects people from the analyzer and from everybody who "
     "sees the answer, but not from a shuffler that sees the answer"
 )
-"""The same for people."""
+"""This caveat in the words that people are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,7 +172,7 @@ class Domain(ABC):
         """
 
     def lenient(self, policy: Policy) -> Policy:
-        """The same of missing values, while whatever else does not fit counts as something."""
+        """This policy, but every value counts as something, so that only missing ones can be refused."""
         changes: list[dict[str, Any]] = [{"other": str(self.samples()[0])}, {"outside": "clamp"}]
         for change in changes:
             with suppress(InvalidInput):  # numbers have no labels, and labels no range

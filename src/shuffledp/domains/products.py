@@ -83,7 +83,7 @@ class Products(Box):
         return self.width, self.width, self.width * (self.width - 1) // 2
 
     def off_by(self, share: float) -> str:
-        """As a part of each range: that is the same for all columns."""
+        """In words, an error that is this share of each column's range."""
         return f"each mean is off by at most {about(50 * share * float(self.radii[0]))} % of its column's range"
 
     def averaged(self, values: NDArray[Any]) -> Reals:

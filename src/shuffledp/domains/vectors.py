@@ -19,7 +19,7 @@ from shuffledp.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 MOST_ENTRIES: Final = 1 << 20
-"""Of a row: so many that inner products of whole numbers stay exact."""
+"""The most entries of a row: with more, inner products of whole numbers would not stay exact."""
 _LARGEST: Final = 1e100
 
 
@@ -159,7 +159,7 @@ class Vectors(Numeric):
         return [",".join(map(repr, point.tolist())) for point in self.rows(self.landmarks())]
 
     def landmarks(self) -> NDArray[Any]:
-        """The same points as clean values."""
+        """Two opposite points, the middle, and one beside it, as clean values."""
         return self._cleaned(self.centre + np.outer((1.0, -1.0, 0.0, 0.3), self._edge()))
 
     def _cleaned(self, rows: Reals) -> NDArray[Any]:
@@ -229,7 +229,7 @@ class Ball(Vectors):
         return np.asarray(_lengths(rows, self.norm) > 1 + 1e-12)
 
     def _moved_in(self, rows: Reals) -> Reals:
-        """As long as it may be, in the same direction."""
+        """Rows that are too long, cut to the longest that is allowed in their direction."""
         scaled = rows / np.abs(rows).max(axis=1)[:, None]  # whose squares are not too large
         return np.asarray(scaled / _lengths(scaled, 1.0)[:, None] * self.norm)
 
@@ -306,7 +306,7 @@ class Box(Vectors):
         return "the ranges of the columns"
 
     def off_by(self, share: float) -> str:
-        """As a part of each range: that is the same for all columns."""
+        """In words, an error that is this share of each column's range."""
         return f"each column is off by at most {about(50 * share * math.sqrt(self.dimension))} % of its range"
 
     def _outside(self, rows: Reals) -> NDArray[np.bool_]:

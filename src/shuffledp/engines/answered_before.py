@@ -82,7 +82,7 @@ def _plans_of(table: Any) -> set[str]:
 
 
 def _remember(table: Any, plan: str) -> None:
-    """As long as it lives: nothing of it is kept."""
+    """Note a plan for a table as long as the table lives; no value is kept."""
     if table is not None:
         with suppress(TypeError):  # a dict cannot be remembered so
             _tables[id(table)] = (weakref.ref(table), _plans_of(table) | {plan})

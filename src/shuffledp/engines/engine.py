@@ -74,8 +74,8 @@ class JobEngine(ABC):
 
     @abstractmethod
     def carried_out(self, job: Job, source: Source, progress: Progress) -> Tally:
-        """The same for one job."""
+        """The tally of a source, for all that one job says."""
 
 
 def _unheard(share: float) -> None:
-    """Of progress that nobody asked for."""
+    """Take progress that nobody asked about."""

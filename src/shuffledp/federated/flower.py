@@ -225,7 +225,7 @@ class InProcess:
         self.run = run
 
     def get_node_ids(self) -> Iterable[int]:
-        """Of all clients."""
+        """All clients, by their numbers."""
         return list(self._contexts)
 
     def create_message(self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: Any = None) -> Any:

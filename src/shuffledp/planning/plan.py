@@ -74,12 +74,12 @@ class Plan:
 
     @property
     def epsilon(self) -> float:
-        """Of the guarantee, of one answer."""
+        """What one answer guarantees: its epsilon."""
         return self.guarantee.epsilon
 
     @property
     def delta(self) -> float:
-        """Of the guarantee, of one answer."""
+        """What one answer guarantees: its delta."""
         return self.guarantee.delta
 
     @property
@@ -187,7 +187,7 @@ class Plan:
         return Certificate.of(self.protocol.randomizer, self.guarantee, reports=self.min_batch)
 
     def local_certificate(self) -> Certificate:
-        """The same of what protects a user's messages by themselves, from which epsilon0 is proved."""
+        """A certificate of what protects a user's messages by themselves, from which epsilon0 is proved."""
         if self.protocol.local_randomizer == self.protocol.randomizer:
             return self.certificate()
         alone = replace(self.guarantee, caveat=None)

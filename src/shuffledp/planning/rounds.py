@@ -25,7 +25,7 @@ from shuffledp.protocols.sampling import sampled_error
 _CLOSE: Final = 1.5e-5
 """By which share of it the epsilon of all rounds may stay below the one that is allowed, about."""
 _ROUGH: Final = 1e-2
-"""The same for what is only compared; it is certified all the same."""
+"""How close an epsilon is found where plans are only compared: the one that is taken is certified."""
 _SMALL_PART: Final = 10
 _FEWER: Final = 5
 """How many times fewer rounds per person the next line of a table has."""

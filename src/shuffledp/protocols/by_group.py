@@ -21,7 +21,7 @@ from shuffledp.protocols.summing import MEASURES, Total
 
 Reals = NDArray[np.float64]
 _SHARES: Final = (0.001, 0.01, 0.1)
-"""Of the users in a group, for which errors are forecast."""
+"""Shares of the users that a group may have, for which errors are forecast."""
 
 
 class Moments(NamedTuple):
@@ -54,7 +54,7 @@ class BySum(ShuffleProtocol):
 
     @abstractmethod
     def covariance(self, one: tuple[Any, Any], other: tuple[Any, Any], moments: Moments, n: int) -> Reals:
-        """Of two estimates about a group: a N + b X for two pairs (a, b), N users whose x add up to X."""
+        """The covariance of two estimates a N + b X about a group of N users whose values add up to X."""
 
     @abstractmethod
     def sums(self, value: Reals) -> tuple[Reals, Reals, Reals]:
@@ -62,7 +62,7 @@ class BySum(ShuffleProtocol):
 
     @abstractmethod
     def variances(self, value: Reals, n: int) -> tuple[Reals, Reals, Reals]:
-        """Of the sums, of sums and users, of the users: at the most rounding, from the estimates. One run per row."""
+        """Variance of sums, covariance of sums and users, variance of users, at the most rounding; one run per row."""
 
     def check_total(self) -> None:
         """Refuse what cannot be made of a sum."""
@@ -93,7 +93,7 @@ class BySum(ShuffleProtocol):
         return Moments(users, total, rounded - rounding, rounding)
 
     def moments_of(self, population: Population) -> Moments:
-        """Of every group, exactly."""
+        """Users and sums of every group, exactly."""
         x, r = self.domain.value.share(population.values["value"]), self.precision
         f = x * r - np.floor(x * r)
         found = np.zeros((4, self.groups))

@@ -46,14 +46,14 @@ class Law(NamedTuple):
 
     @classmethod
     def of(cls, randomizer: CodebookResponse) -> "Law":
-        """Of one message of a randomizer, as it runs."""
+        """The law of one message of a randomizer, as it runs."""
         d, g = randomizer.dimension, randomizer.gamma_as_run
         m, q = largest_product(d + 1, randomizer.size)
         aside = (1 - q) / d
         return cls((1 - g) * m, (1 - g) * (q - aside), (1 - g) * aside + g / (d + 1))
 
     def variance(self, squares: Reals) -> Reals:
-        """Of an entry of one message, decoded and divided by the gain, by the square of that entry of the point."""
+        """The variance of a decoded entry of one message, divided by the gain, for these squares of the point's entry."""
         return np.asarray((self.along * squares + self.across) / self.gain**2 - squares)
 
 
@@ -81,7 +81,7 @@ class CodebookMean(RowMeans, Deployable):
 
     @property
     def law(self) -> Law:
-        """Of one message."""
+        """How one decoded message relates to its point."""
         return Law.of(self.randomizer)
 
     @property
@@ -224,7 +224,7 @@ class CodebookMean(RowMeans, Deployable):
         return np.sqrt(np.maximum(*ends))
 
     def _variances(self, squares: Reals, messages: int) -> Reals:
-        """Of each entry, in the units of the rows, from the users' mean squares of it."""
+        """The variance of each entry's estimate, in the units of the rows, for these mean squares of the users."""
         return np.asarray(np.square(self.domain.radii) * self.law.variance(squares) / messages)
 
     # How far off they are

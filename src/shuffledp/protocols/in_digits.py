@@ -57,7 +57,7 @@ class InDigits(WithDummies):
 
     @property
     def largest_shift(self) -> float:
-        """Of a sum in units of the range, by a report of nothing but the most significant digit."""
+        """How far one report can shift a sum, in units of the range: all its messages name the most significant digit."""
         return self.most_messages * float(self.shares[-1])
 
     def from_the_middle(self, counts: NDArray[np.int64]) -> Reals:

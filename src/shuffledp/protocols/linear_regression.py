@@ -57,7 +57,7 @@ class Regression:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the coefficients."""
+        """Names of the coefficients: the intercept, then the features."""
         return (INTERCEPT, *self.features)
 
     def document(self) -> Document:
@@ -95,7 +95,7 @@ class Fit(NamedTuple):
 
 
 def fit(matrix: Reals, target: int, features: Sequence[int], ridge: float) -> Fit:
-    """Of the covariances of all columns; a bottom of 0 is a feature that the others explain."""
+    """Coefficients from the covariances of all columns; a bottom of 0 is a feature that the others explain."""
     columns = len(matrix)
     penalty = np.zeros(columns)
     penalty[list(features)] = ridge

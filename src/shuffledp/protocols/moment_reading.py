@@ -24,7 +24,7 @@ VARIANCE: Final = "variance"
 COVARIANCE: Final = "covariance"
 CORRELATION: Final = "correlation"
 _ROUNDING: Final = 1e-12
-"""Of variances of columns that are scaled to [-1, 1]."""
+"""A variance of a column in [-1, 1] that is hardly above this is rounding."""
 _TOLD: Final = 1e-9
 """What others leave of such a variance if they do not explain all of it."""
 
@@ -44,7 +44,7 @@ class Scatter(NamedTuple):
 
     @classmethod
     def of(cls, domain: Products, entries: Reals) -> Self:
-        """Of means of the columns, their squares and their products."""
+        """Moments from the means of the columns, of their squares and of their products."""
         p = domain.width
         means, products = entries[:p], np.diag(entries[p : 2 * p])
         products[np.triu_indices(p, 1)] = entries[2 * p :]

@@ -12,7 +12,7 @@ Reals = NDArray[np.float64]
 _AT_ONCE: Final = 1 << 22
 """Numbers that are drawn at once."""
 _PANELS: Final = 200
-"""Of forty nodes each, between which a distribution is taken to be straight."""
+"""Parts of forty nodes each, between which a distribution function is taken to be straight."""
 
 
 def simulated_sums(
@@ -40,7 +40,7 @@ def simulated_sums(
 def _normal(
     randomizer: CodebookResponse, lifted: Reals, messages: int, generator: np.random.Generator, runs: int
 ) -> Reals:
-    """Of the very mean and covariance: a part along the point, and one that is even in all directions across it."""
+    """Normal sums with the exact mean and covariance: a part along the point, and one that is even across it."""
     d, g = randomizer.dimension, randomizer.gamma_as_run
     m, q = largest_product(d + 1, randomizer.size)
     gain, second = (1 - g) * m, (1 - g) * q + g / (d + 1)

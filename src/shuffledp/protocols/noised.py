@@ -64,7 +64,7 @@ class NoisedCounts(OnDomain, Counting, NoisedMessages):
 
     @property
     def noise_variance(self) -> float:
-        """Of the number of records of a value."""
+        """The variance that noise gives to the number of records of a value."""
         return self.cells * self.noise.variance
 
     def sentence(self) -> str:

@@ -35,7 +35,7 @@ class NoisedEstimate(Estimate):
     scale: Reals
 
     def limits(self, z: float) -> tuple[Reals, Reals]:
-        """As often as z standard errors of a normal law, or oftener."""
+        """Limits that hold at least as often as z standard errors of a normal law."""
         miss = max(_LEAST_MISS, math.erfc(z / math.sqrt(2)))
         if not self.users.any():
             far = self._reach(miss) / self.noise.share_kept
@@ -55,7 +55,7 @@ class NoisedEstimate(Estimate):
 def noised_estimate(
     estimate: Estimate, noise: GeometricNoise, bins: Any, subtracted: Any = 0, *, users: Reals, scale: Any = 1.0
 ) -> NoisedEstimate:
-    """The same estimate with the limits of its noise."""
+    """An estimate that has the limits of its noise."""
     return NoisedEstimate(
         value=estimate.value, standard_error=estimate.standard_error, n=estimate.n, guarantee=estimate.guarantee,
         names=estimate.names, threshold=estimate.threshold, noise=noise, bins=np.asarray(bins),

@@ -18,7 +18,7 @@ Reals = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 KEY: Final = b"shuffledp vector"
-"""Of the cipher whose output the codewords are made of: public, and the same for everybody."""
+"""Key of the cipher whose output makes the codewords: public, and one for everybody."""
 SEEDS: Final = 1 << 48
 """Seeds are the numbers below this, so that a seed and a codeword's number are one number of 64 bits."""
 UNIT: Final = 1 << 26
@@ -91,7 +91,7 @@ def nearest(points: Reals, seeds: Words, size: int) -> Words:
 
 
 def unit_codewords(seeds: Words, numbers: Words, dimension: int) -> Iterator[tuple[slice, Reals]]:
-    """The same codewords as unit vectors, a block of rows at a time."""
+    """Codewords as unit vectors, a block of rows at a time."""
     together = max(1, _AT_ONCE // dimension)
     for start in range(0, len(seeds), together):
         some = slice(start, start + together)

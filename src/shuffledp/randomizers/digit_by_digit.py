@@ -27,7 +27,7 @@ from shuffledp.randomizers.together import TogetherBlanket
 from shuffledp.randomizers.truthful import Truthful
 
 MOST_LEVELS: Final = 1 << 30
-"""Of a number: rounding to one of more could not be told from none."""
+"""The most levels of a number: rounding to one of more could not be told from none."""
 _MOST_MESSAGES: Final = 1 << 32
 """What fits a report."""
 _MOST_COUNTED: Final = 1 << 16

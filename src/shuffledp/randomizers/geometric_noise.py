@@ -57,7 +57,7 @@ class GeometricNoise(ABC):
 
     @property
     def share_kept(self) -> float:
-        """The same, to the nearest double."""
+        """The probability of keeping a report, to the nearest double."""
         return self.kept / WORD
 
     @abstractmethod
@@ -75,7 +75,7 @@ class GeometricNoise(ABC):
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Of the number of dummies of a symbol."""
+        """Variance of the number of dummies of a symbol."""
 
     @abstractmethod
     def reach(self, miss: float) -> float:

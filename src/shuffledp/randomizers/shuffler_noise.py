@@ -79,7 +79,7 @@ class NoiseBlanket(Blanket):
         return [[self._pair()]]
 
     def witnesses(self) -> Sequence[Pair]:
-        """The same: it is attained."""
+        """A pair of laws that datasets attain, so that it bounds delta from below."""
         return [self._pair()]
 
     def _pair(self) -> Pair:

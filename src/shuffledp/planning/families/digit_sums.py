@@ -170,7 +170,7 @@ class DigitSumsFamily(DigitFamily[SumQuestion]):
 
 
 class GroupedDigitsFamily(DigitFamily[GroupedSumQuestion]):
-    """The same by group: every message carries it, and there are dummies for each."""
+    """Sums by group in digits: every message carries the group, and each group has dummies of its own."""
 
     question_type = GroupedSumQuestion
 
@@ -244,7 +244,7 @@ def _rounded(rates: list[float], base: int, groups: int) -> Digits:
 
 
 def _dummies(hiding: float, base: int, digits: int, groups: int, honest: int) -> float:
-    """Of all digits together."""
+    """How many dummies all digits take together, for each user."""
     return math.fsum(rates_for(hiding, base, digits, groups=groups, honest=honest))
 
 

@@ -71,7 +71,7 @@ class NoisedFamily(TruthfulFamily[HistogramQuestion]):
         return TruthfulFamily.compared(self, question).at(messages_per_user=None)
 
     def size(self, question: HistogramQuestion) -> int:
-        """As many as values."""
+        """How many counts get dummies: one for each value."""
         return question.domain.size
 
     def on(self, question: HistogramQuestion, randomizer: ShufflerNoise) -> NoisedCounts:
@@ -84,7 +84,7 @@ class NoisedDistributionFamily(TruthfulFamily[DistributionQuestion]):
     question_type = DistributionQuestion
 
     def size(self, question: DistributionQuestion) -> int:
-        """As many as intervals."""
+        """How many counts get dummies: one for each interval."""
         return question.domain.size
 
     def on(self, question: DistributionQuestion, randomizer: ShufflerNoise) -> NoisedDistribution:

@@ -29,7 +29,7 @@ from shuffledp.randomizers.response import RandomizedResponse
 SIZES: Final = tuple(
     size for power in range(1, 15) for size in (2**power, 3 * 2 ** (power - 1)) if size <= MOST_CODEWORDS
 )
-"""Of codebooks: near the best the error hardly changes."""
+"""Sizes of codebooks that are tried: near the best one the error hardly changes."""
 _PRECISION: Final = 3e-5
 _A_LITTLE: Final = (1e-7, 1e-6, 1e-5)
 """By how much a guess is raised until it is proved."""
